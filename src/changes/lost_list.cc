@@ -122,7 +122,7 @@ std::string lost_directory(const std::string& state_directory) {
 }
 
 Result<void> note_lost(const std::string& state_directory, const std::string& run_id,
-                       const std::vector<Change>& changes) {
+                       const std::vector<Change>& changes, std::vector<std::string> places) {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
   Manifest manifest{run_id,
@@ -140,6 +140,7 @@ Result<void> note_lost(const std::string& state_directory, const std::string& ru
     manifest.records.push_back(std::move(record));
   }
   if (manifest.records.empty()) return {};
+  manifest.places = std::move(places);
   const std::string place = lost_directory(state_directory);
   CORDON_CHECK(write_manifest(place, manifest, Durability::None));
   const Fd directory(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -149,17 +150,8 @@ Result<void> note_lost(const std::string& state_directory, const std::string& ru
 
 Result<std::optional<Manifest>> read_with_lost(const std::string& state_directory,
                                                const std::string& run_id) {
-  const std::string handoff = handoff_directory(state_directory);
-  const std::string lost = lost_directory(state_directory);
-  std::string run = run_id;
-  if (run.empty()) {
-    CORDON_TRY(last_held, read_last_manifest(handoff));
-    CORDON_TRY(last_lost, read_last_manifest(lost));
-    if (!last_held && !last_lost) return std::optional<Manifest>();
-    run = last_held ? last_held->run_id : last_lost->run_id;
-  }
-  CORDON_TRY(held, read_manifest(handoff, run));
-  CORDON_TRY(gone, read_manifest(lost, run));
+  CORDON_TRY(held, read_manifest(handoff_directory(state_directory), run_id));
+  CORDON_TRY(gone, read_manifest(lost_directory(state_directory), run_id));
   if (!held) return gone;
   if (gone) std::ranges::move(gone->records, std::back_inserter(held->records));
   return held;

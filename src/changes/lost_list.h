@@ -43,13 +43,12 @@ Gone gone_with(int directory, const std::string& place, const Given& given);
 
 std::string lost_directory(const std::string& state_directory);
 
-// Notes those of `changes` whose state is lost. They are told by absolute paths.
+// Notes those of `changes` whose state is lost. They are told by absolute paths. `places` are those
+// of the manifest.
 Result<void> note_lost(const std::string& state_directory, const std::string& run_id,
-                       const std::vector<Change>& changes);
+                       const std::vector<Change>& changes, std::vector<std::string> places);
 
-// Everything that is known of a run: what was held back, and what was lost. If `run_id` is empty,
-// of the last one that held something back, so that what is listed is what `apply` takes; if there
-// is none, of the last that lost something.
+// Everything that is known of a run: what was held back, and what was lost.
 Result<std::optional<Manifest>> read_with_lost(const std::string& state_directory,
                                                const std::string& run_id);
 

@@ -19,7 +19,8 @@
 namespace cordon {
 namespace {
 
-constexpr std::string_view kFirstOfManifest = "cordon-changes/2";
+constexpr std::string_view kFirstOfManifest = "cordon-changes/3";
+constexpr std::string_view kFirstBeforePlaces = "cordon-changes/2";
 constexpr std::string_view kFirstBeforeStages = "cordon-changes/1";
 constexpr std::string_view kSuffix = ".changes";
 constexpr std::size_t kMostManifestBytes = std::size_t{1024} * 1024 * 1024;
@@ -51,6 +52,8 @@ std::string encode(const Manifest& manifest) {
   add_field(text, manifest.stage);
   add_field(text, std::uint64_t{manifest.incomplete});
   add_field(text, manifest.pending);
+  add_field(text, manifest.places.size());
+  for (const std::string& place : manifest.places) add_field(text, place);
   add_field(text, manifest.records.size());
   for (const ChangeRecord& record : manifest.records) {
     add_field(text, name_of(record.change));
@@ -67,14 +70,21 @@ std::optional<Manifest> decode(std::string_view text, const std::string& run_id)
   FieldReader fields(text);
   Manifest manifest;
   const std::string first = fields.text();
-  if (first != kFirstOfManifest && first != kFirstBeforeStages) return std::nullopt;
+  if (first != kFirstOfManifest && first != kFirstBeforePlaces && first != kFirstBeforeStages) {
+    return std::nullopt;
+  }
   manifest.run_id = fields.text();
   manifest.time_ns = fields.number();
-  if (first == kFirstOfManifest) {
+  if (first != kFirstBeforeStages) {
     if (fields.text() == name_of(WriteMode::Staged)) manifest.mode = WriteMode::Staged;
     manifest.stage = fields.text();
     manifest.incomplete = fields.number() != 0;
     manifest.pending = fields.text();
+  }
+  if (first == kFirstOfManifest) {
+    for (std::uint64_t left = fields.number(); left > 0 && fields.good(); --left) {
+      manifest.places.push_back(fields.text());
+    }
   }
   for (std::uint64_t left = fields.number(); left > 0 && fields.good(); --left) {
     ChangeRecord record;
@@ -167,12 +177,6 @@ Result<std::vector<Manifest>> read_manifests(const std::string& handoff) {
   }
   std::ranges::sort(manifests, {}, &Manifest::time_ns);
   return manifests;
-}
-
-Result<std::optional<Manifest>> read_last_manifest(const std::string& handoff) {
-  CORDON_TRY(manifests, read_manifests(handoff));
-  if (manifests.empty()) return std::optional<Manifest>();
-  return std::optional(std::move(manifests.back()));
 }
 
 std::vector<Change> changes_of(const std::vector<ChangeRecord>& records, const std::string& cwd) {

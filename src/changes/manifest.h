@@ -89,6 +89,8 @@ struct Manifest {
   WriteMode mode = WriteMode::Live;
   std::string stage;        // of a staged run: its directory
   bool incomplete = false;  // the machine went down during the run: files may lack their end
+  // What the run could write, or where it was started; empty in a note of an earlier release.
+  std::vector<std::string> places;
   // While changes of a stage are taken: what is half done is found by this word (stage_take.h).
   std::string pending;
 };
@@ -108,8 +110,6 @@ Result<std::optional<Manifest>> read_manifest(const std::string& handoff,
 std::optional<std::int64_t> manifest_time_ns(const std::string& handoff, const std::string& run_id);
 // True if there is none any more. What it speaks of is left where it is.
 bool remove_manifest(const std::string& handoff, const std::string& run_id);
-// Of the run that ended last among those that have one.
-Result<std::optional<Manifest>> read_last_manifest(const std::string& handoff);
 // Every run that has one, the oldest first.
 Result<std::vector<Manifest>> read_manifests(const std::string& handoff);
 

@@ -343,6 +343,7 @@ Result<std::vector<ChangeRecord>> settle_held(const PrivateCopies& copies, Remov
   });
   std::ranges::stable_sort(records, {}, &ChangeRecord::path);
   Manifest manifest{run_id, now_ns(), {}};
+  for (const Grant& grant : writable) manifest.places.push_back(grant.path);
   // What an attempt that was interrupted has noted already.
   CORDON_TRY(earlier, read_manifest(place, run_id));
   if (earlier) manifest.records = std::move(earlier->records);

@@ -108,8 +108,10 @@ void tell_gone(GonePlaces places, const JudgedRun& run, Report& report) {
   tell(GonePlace::Shm, "/dev/shm", "private /dev/shm");
   tell(GonePlace::Run, "/run", "private /run");
   // The report has it all; who cannot write this note loses nothing but the list.
-  if (!report.changes.empty())
-    (void)note_lost(run.caller.state_directory, report.run_id, report.changes);
+  if (report.changes.empty()) return;
+  std::vector<std::string> at{run.caller.cwd};
+  for (const Grant& grant : effective.write) at.push_back(grant.path);
+  (void)note_lost(run.caller.state_directory, report.run_id, report.changes, std::move(at));
 }
 
 // The command ran, so there is an outcome, whatever becomes of its stage.

@@ -8,6 +8,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "changes/last_run.h"
 #include "changes/run_lock.h"
 #include "changes/stage_list.h"
 #include "changes/stage_take.h"
@@ -180,14 +181,15 @@ Error unusable_base(const StageBase& base, const std::string& why, std::string h
           .hint = std::move(hint)};
 }
 
-Result<std::optional<Manifest>> read_base(const std::string& handoff, const std::string& run) {
+Result<std::optional<Manifest>> read_base(const std::string& run, const Caller& caller) {
+  const std::string handoff = handoff_directory(caller.state_directory);
   if (run != "last") return read_manifest(handoff, run);
-  CORDON_TRY(all, read_manifests(handoff));
-  for (auto one = all.rbegin(); one != all.rend(); ++one) {
+  const auto is_base = [](const Manifest& one) {
     // One without changes is empty or another run's by now.
-    if (one->mode == WriteMode::Staged && !one->records.empty()) return std::optional(*one);
-  }
-  return std::optional<Manifest>();
+    return one.mode == WriteMode::Staged && !one.records.empty();
+  };
+  CORDON_TRY(last, find_last_run(handoff, caller, is_base));
+  return std::move(last.here);
 }
 
 // Whether a run can go on from what is noted of another. What was applied is in the project; what
@@ -239,7 +241,7 @@ Result<std::optional<FoundBase>> find_stage_base(const RunInput& input, const Ef
     return fail(unusable_base(base, "this run may write nothing, so there is nothing to stage",
                               "grant with --write what the run before could write"));
   }
-  CORDON_TRY(manifest, read_base(handoff_directory(caller.state_directory), base.run));
+  CORDON_TRY(manifest, read_base(base.run, caller));
   if (!manifest) {
     return fail(unusable_base(base, "there is no such stage",
                               "cordon changes list shows the runs whose changes wait"));
@@ -414,6 +416,7 @@ Result<Manifest> note_changes(Stage& stage, const std::string& handoff) {
   manifest.mode = WriteMode::Staged;
   manifest.stage = stage.directory();
   manifest.incomplete = incomplete || (base && base->incomplete);
+  for (const StagedRoot& root : stage.record().roots) manifest.places.push_back(root.path);
   if (!manifest.records.empty()) CORDON_CHECK(write_manifest(handoff, manifest));
   if (base && base->stage == stage.directory() && !base->records.empty()) {
     base->records.clear();

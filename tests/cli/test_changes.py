@@ -345,3 +345,41 @@ def test_a_clone_made_inside_does_not_lose_its_held_files(world):
     tree = world.bare("git", "ls-tree", "-r", "--name-only", "HEAD", cwd=clone).expect(0)
     assert SETTINGS in tree.out.split()
     world.bare("git", "fsck", cwd=clone).expect(0)
+
+
+def test_the_last_run_is_that_of_this_project(world, held):
+    """A run of another project is neither listed nor taken by who names none."""
+    other = world.make_directory(world.path / "another")
+    world.run("/bin/sh", "-c", "mkdir .vscode; echo theirs > .vscode/new.json", cwd=other).expect(0)
+    theirs = changes(world, "list", "--json", cwd=other).json["run"]
+    assert theirs != held["run_id"]
+    below = world.make_directory(world.project / "deep/er")
+    for place in (world.project, below):
+        assert changes(world, "list", "--json", cwd=place).json["run"] == held["run_id"]
+    changes(world, "apply", SETTINGS)
+    assert (world.project / SETTINGS).read_text() == "one\n2\nthree\n"
+    assert not (other / ".vscode").exists()
+    changes(world, "apply", "last", cwd=other)
+    assert (other / ".vscode/new.json").read_text() == "theirs\n"
+
+
+@pytest.mark.parametrize("verb", ["list", "show", "diff", "apply", "discard", "restore"])
+def test_of_another_project_the_command_is_told(world, held, verb):
+    elsewhere = world.make_directory(world.path / "elsewhere")
+    done = changes(world, verb, status=1, cwd=elsewhere)
+    assert held["run_id"] in done.err and str(world.project) in done.err, done.account()
+    [line] = [line for line in done.err.splitlines() if line.startswith("hint: name it: ")]
+    told = line.removeprefix("hint: name it: cordon ").split()
+    assert world.cordon_verb(*told, cwd=elsewhere).expect(0).out == changes(world, "list", told[-1],
+                                                                            cwd=elsewhere).out
+    assert changes(world, verb, "--json", status=1, cwd=elsewhere).json["run"] is None
+    assert states(world) == {entry["path"]: "held" for entry in held["changes"]}  # nothing was taken
+
+
+def test_the_top_of_a_repository_has_the_runs_below_it(world):
+    world.bare("git", "init", "-q").expect(0)
+    below = world.make_directory(world.project / "part")
+    world.run("/bin/sh", "-c", "mkdir .vscode; echo x > .vscode/a", cwd=below).expect(0)
+    assert states(world) == {"part/.vscode": "held"}
+    # A home is no project of what lies below it.
+    assert "no run that worked in" in changes(world, "list", status=1, cwd=world.home).err

@@ -8,6 +8,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "changes/last_run.h"
 #include "changes/lost_list.h"
 #include "changes/stage.h"
 #include "config/node.h"
@@ -68,24 +69,52 @@ Result<void> refuse_continued(const std::optional<Manifest>& manifest, const Cal
                .hint = "name that run: cordon changes list " + other});
 }
 
+namespace {
+
+// What is listed is what `apply` takes: a run of which only something was lost is the last one
+// where no other is.
+Result<void> find_last(AskedChanges& asked, AskedFor purpose) {
+  const std::string& state = asked.caller.state_directory;
+  CORDON_TRY(held, find_last_run(asked.handoff, asked.caller));
+  if (!held.here && purpose == AskedFor::Showing) {
+    CORDON_TRY(lost, find_last_run(lost_directory(state), asked.caller));
+    if (lost.here || !held.elsewhere) held = std::move(lost);
+  }
+  asked.elsewhere = std::move(held.elsewhere);
+  if (!held.here) return {};
+  if (purpose == AskedFor::Taking) {
+    asked.manifest = std::move(held.here);
+    return {};
+  }
+  CORDON_TRY(whole, read_with_lost(state, held.here->run_id));
+  asked.manifest = std::move(whole);
+  return {};
+}
+
+Result<void> find_named(AskedChanges& asked, AskedFor purpose) {
+  const std::string& state = asked.caller.state_directory;
+  CORDON_TRY(manifest, purpose == AskedFor::Taking ? read_manifest(asked.handoff, asked.run)
+                                                   : read_with_lost(state, asked.run));
+  if (!manifest) {
+    CORDON_TRY(lost, read_with_lost(state, asked.run));
+    manifest = std::move(lost);
+  }
+  asked.manifest = std::move(manifest);
+  return {};
+}
+
+}  // namespace
+
 Result<AskedChanges> ask_changes(const Arguments& arguments, AskedFor purpose) {
   CORDON_TRY(caller, identify_caller());
   AskedChanges asked;
   const Selection selection = select(arguments, caller.cwd);
   for (const std::string& path : selection.paths) asked.paths.push_back(canonical(path, caller));
   asked.handoff = handoff_directory(caller.state_directory);
-  CORDON_TRY(manifest, purpose == AskedFor::Taking
-                           ? (selection.run.empty() ? read_last_manifest(asked.handoff)
-                                                    : read_manifest(asked.handoff, selection.run))
-                           : read_with_lost(caller.state_directory, selection.run));
-  if (!manifest && !selection.run.empty()) {
-    CORDON_TRY(lost, read_with_lost(caller.state_directory, selection.run));
-    manifest = std::move(lost);
-  }
-  CORDON_CHECK(refuse_continued(manifest, caller));
-  asked.manifest = std::move(manifest);
   asked.run = selection.run;
   asked.caller = std::move(caller);
+  CORDON_CHECK(asked.run.empty() ? find_last(asked, purpose) : find_named(asked, purpose));
+  CORDON_CHECK(refuse_continued(asked.manifest, asked.caller));
   return asked;
 }
 
@@ -145,7 +174,14 @@ int answer_nothing(const Arguments& arguments, const AskedChanges& asked) {
   if (arguments.has(FlagId::Json)) {
     return say_answer(changes_json(asked)) ? kAnswerNo : kAnswerError;
   }
-  if (!asked.manifest) {
+  if (!asked.manifest && asked.elsewhere) {
+    const std::string& run = asked.elsewhere->run_id;
+    const std::string place = place_of(*asked.elsewhere);
+    say("cordon: no run that worked in " + quote(asked.caller.cwd) +
+        " has held anything back; the last one elsewhere is run " + run +
+        (place.empty() ? "" : ", in " + quote(place)) + "\nhint: name it: cordon changes list " +
+        run + "\n");
+  } else if (!asked.manifest) {
     say(asked.run.empty()
             ? "cordon: no run has held anything back\n"
             : "cordon: run " + asked.run + " has nothing that is kept; cordon changes list names " +

@@ -17,7 +17,9 @@ struct AskedChanges {
   std::string handoff;
   std::vector<std::string> paths;
   std::optional<Manifest> manifest;  // none: no run, or not that one, has held anything back
-  std::string run;                   // that was named; empty: the last one
+  std::string run;                   // that was named; empty: the last one of this project
+  // The last run of another project, if this one has none.
+  std::optional<Manifest> elsewhere;
 };
 
 // To be shown: what was lost too. To be taken: what was held back, and only of a run that was named

@@ -42,8 +42,9 @@ inline constexpr std::string_view kChangesText =
     "version is kept aside. A staged run (run --stage) writes everything into a layer of its own. "
     "These verbs show what is there and take it.\n\n"
     "RUN is the id of a run, as the report has it, or last, which is the default: the newest run "
-    "that held something back or was staged. Every other operand is a path, and so is everything "
-    "after --.\n\n"
+    "of this project that held something back or was staged, that is one that could write the "
+    "current directory or the repository around it. Of another project a run is named by its id. "
+    "Every other operand is a path, and so is everything after --.\n\n"
     "The exit status is 0 if it was done, 1 if there was nothing to do or the host's version has "
     "changed since the run began (both versions stay), 2 for an error.";
 
