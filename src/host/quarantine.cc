@@ -71,6 +71,18 @@ std::string handoff_name(std::string_view path) {
   return result;
 }
 
+std::string handoff_path(std::string_view name) {
+  if (name.starts_with("...") && name.size() >= kLongestName) return {};
+  std::string path;
+  for (std::size_t at = 0; at < name.size(); ++at) {
+    const auto digit = [](char c) { return c >= 'A' ? c - 'A' + 10 : c - '0'; };
+    const bool coded = name[at] == '%' && at + 2 < name.size();
+    path += coded ? static_cast<char>(digit(name[at + 1]) * 16 + digit(name[at + 2])) : name[at];
+    if (coded) at += 2;
+  }
+  return path;
+}
+
 Quarantine::Quarantine(std::string handoff_directory, std::string run_id, std::string cwd)
     : handoff_directory_(std::move(handoff_directory)),
       run_id_(std::move(run_id)),

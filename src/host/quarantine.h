@@ -67,5 +67,7 @@ class Quarantine {
 
 // A single file name for a path: no separator, no control byte, not longer than a name may be.
 std::string handoff_name(std::string_view path);
+// The path that such a name was made of; empty if the name tells only its end.
+std::string handoff_path(std::string_view name);
 
 }  // namespace cordon

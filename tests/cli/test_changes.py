@@ -181,7 +181,7 @@ def test_without_any_run_there_is_nothing(world):
     done = changes(world, "list", status=1)
     assert "no run has held anything back" in done.err
     empty = world.cordon_verb("changes", "list", "--json").expect(1).json
-    assert empty["run"] is None and empty["changes"] == []
+    assert empty["run"] is None and empty["changes"] == [] and empty["unnoted"] == []
     for verb in ("show", "diff", "apply", "discard", "restore"):
         changes(world, verb, status=1)
 
@@ -383,3 +383,33 @@ def test_the_top_of_a_repository_has_the_runs_below_it(world):
     assert states(world) == {"part/.vscode": "held"}
     # A home is no project of what lies below it.
     assert "no run that worked in" in changes(world, "list", status=1, cwd=world.home).err
+
+
+@pytest.mark.only("root")
+def test_what_could_not_be_noted_is_listed_with_the_way_to_take_it(world):
+    """The disk of the state directory is full when the run ends."""
+    disk = world.make_directory(world.path / "disk")
+    cordon = world.cordon
+    script = f"""
+mount -t tmpfs -o size=1M none {disk}; mkdir {disk}/project; cd {disk}/project
+export XDG_STATE_HOME={disk}/state; mkfifo {world.trusted}/go
+{cordon} changes list > {world.trusted}/before; test $? = 1
+{cordon} run -- sh -c 'mkdir .vscode; echo precious > .vscode/a; echo written; read line' \
+    < {world.trusted}/go > {world.trusted}/said 2> {world.trusted}/err &
+exec 8> {world.trusted}/go
+until grep -q written {world.trusted}/said; do sleep 0.05; done
+dd if=/dev/zero of={disk}/full bs=4K 2> {world.trusted}/dd || true
+echo >&8; wait $!
+rm {disk}/full; {cordon} run -- true 2> {world.trusted}/recovered
+{cordon} changes list --json > {world.trusted}/json; {cordon} changes list
+"""
+    done = world.bare("unshare", "-m", "/bin/sh", "-c", script + f"""
+{cordon} changes list | sed -n 's/.* started in: //p' | sh; cat .vscode/a
+""")
+    said = (world.trusted / "err").read_text()
+    assert "unchecked: " in said and "No space left" in said, said
+    assert done.out.splitlines()[-1] == "precious", done.account()
+    [line] = [line for line in done.out.splitlines() if line.startswith("not noted: ")]
+    assert "moved away .vscode and could not write it down" in line, done.account()
+    [told] = json.loads((world.trusted / "json").read_text())["unnoted"]
+    assert told["path"] == ".vscode" and told["kept"] in line and told["run"] in line, told

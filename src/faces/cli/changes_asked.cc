@@ -115,6 +115,10 @@ Result<AskedChanges> ask_changes(const Arguments& arguments, AskedFor purpose) {
   asked.caller = std::move(caller);
   CORDON_CHECK(asked.run.empty() ? find_last(asked, purpose) : find_named(asked, purpose));
   CORDON_CHECK(refuse_continued(asked.manifest, asked.caller));
+  if (purpose == AskedFor::Showing) {
+    if (auto unnoted = find_unnoted(asked.caller.state_directory))
+      asked.unnoted = *std::move(unnoted);
+  }
   return asked;
 }
 
@@ -167,6 +171,15 @@ std::string changes_json(const AskedChanges& asked) {
   node.set("changes", std::move(list));
   const std::string day = asked.manifest ? removal_day(asked, asked.manifest->run_id) : "";
   node.set("removed_on", day.empty() ? Node() : Node(day));
+  NodeList unnoted;
+  for (const Unnoted& one : asked.unnoted) {
+    Node entry{NodeMap{}};
+    entry.set("run", one.run_id);
+    entry.set("path", one.path.empty() ? Node() : Node(one.path));
+    entry.set("kept", one.kept);
+    unnoted.push_back(std::move(entry));
+  }
+  node.set("unnoted", std::move(unnoted));
   return write_json(node, JsonStyle::Pretty) + "\n";
 }
 

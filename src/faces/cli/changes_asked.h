@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "changes/manifest.h"
+#include "changes/unnoted.h"
 #include "faces/cli/arguments.h"
 #include "host/caller.h"
 
@@ -20,6 +21,7 @@ struct AskedChanges {
   std::string run;                   // that was named; empty: the last one of this project
   // The last run of another project, if this one has none.
   std::optional<Manifest> elsewhere;
+  std::vector<Unnoted> unnoted;  // of whatever run
 };
 
 // To be shown: what was lost too. To be taken: what was held back, and only of a run that was named

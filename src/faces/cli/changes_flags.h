@@ -51,7 +51,8 @@ inline constexpr std::string_view kChangesText =
 inline constexpr std::string_view kChangesListText =
     "Lists what the run changed and did not write for good: path, change (added, modified, "
     "deleted, mode, type), state (held, applied, conflict, discarded, lost), the size of the run's "
-    "version and why it was held.";
+    "version and why it was held. What a run moved away and could not write down, as on a full "
+    "disk, is listed whatever the run, with the command that takes it.";
 inline constexpr std::string_view kChangesShowText =
     "Prints the run's version of each path. At a terminal control characters are escaped.";
 inline constexpr std::string_view kChangesDiffText =

@@ -230,6 +230,21 @@ std::string other_stages(const AskedChanges& asked) {
   return text;
 }
 
+// What no manifest speaks of: no verb can take it, so the command that does is told.
+std::string unnoted_lines(const AskedChanges& asked) {
+  std::string text;
+  for (const Unnoted& one : asked.unnoted) {
+    text += "not noted: run " + one.run_id + " moved away " +
+            (one.path.empty() ? "a protected file" : quote(one.path)) +
+            " and could not write it down; look at it, then take it";
+    const bool relative = !one.path.starts_with('/');
+    if (relative) text += " in the directory that the run was started in";
+    const std::string to = one.path.empty() ? std::string("PATH") : shell_word(one.path);
+    text += ": mv -n " + shell_word(one.kept) + " " + to + "\n";
+  }
+  return text;
+}
+
 // A layer does not tell a rename from a removal and a new file. For people the two are paired: what
 // waits as deleted is still on the host, and can be compared.
 class Renames {
@@ -312,9 +327,10 @@ int verb_changes_list(const Arguments& arguments) {
   const auto asked = ask_changes(arguments, AskedFor::Showing);
   if (!asked) return answer_error(asked.error());
   const std::vector<ChangeRecord> records = selected(*asked);
-  if (records.empty()) return answer_nothing(arguments, *asked);
+  if (records.empty() && asked->unnoted.empty()) return answer_nothing(arguments, *asked);
   if (arguments.has(FlagId::Json))
     return say_answer(changes_json(*asked)) ? kAnswerYes : kAnswerError;
+  if (records.empty()) return say_answer(unnoted_lines(*asked)) ? kAnswerYes : kAnswerError;
   TextTable table({{"PATH"}, {"CHANGE"}, {"STATE"}, {"SIZE", Align::Right}, {"REASON"}});
   const std::vector<Change> changes = changes_of(records, asked->caller.cwd);
   const std::string& cwd = asked->caller.cwd;
@@ -341,7 +357,7 @@ int verb_changes_list(const Arguments& arguments) {
   if (asked->manifest->incomplete) {
     head += "the machine went down during this run: files may lack their end\n";
   }
-  std::string others = other_stages(*asked);
+  std::string others = other_stages(*asked) + unnoted_lines(*asked);
   if (const auto columns = columns_of(STDOUT_FILENO)) {
     head = wrapped(head, *columns, 2);
     others = wrapped(others, *columns, 2);
