@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <iterator>
 #include <tuple>
 
 #include "base/path.h"
@@ -19,6 +20,7 @@
 #include "host/resolve.h"
 #include "run/account.h"
 #include "run/governance.h"
+#include "run/held_run.h"
 #include "run/hints.h"
 #include "run/identity.h"
 #include "run/missing_program.h"
@@ -260,6 +262,22 @@ Result<void> OpenSession::check_ceilings() const {
   return fail(std::move(refused));
 }
 
+// What appeared meanwhile is moved away, and noted as of a run by itself: the session may live for
+// days, and `cordon changes` has to know it at once.
+void OpenSession::search_after(Outcome& outcome, Report& report) const {
+  const auto unchecked = [&](const Error& error) {
+    outcome.handoff.push_back({".", "unchecked: " + message(error), {}});
+  };
+  auto handoff = search_now(*run_, report.run_id);
+  if (!handoff) return unchecked(handoff.error());
+  outcome.handoff = std::move(*handoff);
+  const Caller& caller = run_->caller;
+  const auto held = settle_held({}, nullptr, outcome.handoff, run_->clamped.effective().write,
+                                caller, report.run_id);
+  if (!held) return unchecked(held.error());
+  std::ranges::move(changes_of(*held, caller.cwd), std::back_inserter(report.changes));
+}
+
 Result<void> OpenSession::exec_recorded(const ExecInput& asked, RunRecord& record, Report& report) {
   record.judged(*run_, policy_hash_);
   CORDON_CHECK(record.begin());
@@ -307,12 +325,7 @@ Result<void> OpenSession::exec_recorded(const ExecInput& asked, RunRecord& recor
   std::ranges::move(added(before.denials, after.denials), std::back_inserter(outcome->denials));
   if (!is_staged(*run_) && !run_->clamped.effective().write.empty()) {
     const std::lock_guard lock(search_mutex_);
-    auto handoff = search_now(*run_, report.run_id);
-    if (handoff) {
-      outcome->handoff = std::move(*handoff);
-    } else {
-      outcome->handoff.push_back({".", "unchecked: " + message(handoff.error()), {}});
-    }
+    search_after(*outcome, report);
   }
   outcome->hints = hints_for(input_, asked.argv, *run_, *outcome, report.changes);
   report.outcome = std::move(*outcome);

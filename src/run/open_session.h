@@ -108,6 +108,7 @@ class OpenSession final : private SessionRun {
   [[nodiscard]] Result<std::vector<Ceiling>> ceilings_now() const;
   [[nodiscard]] Result<void> check_ceilings() const;
   Report carry_out_command(const ExecInput& asked);
+  void search_after(Outcome& outcome, Report& report) const;
   Result<void> exec_recorded(const ExecInput& asked, RunRecord& record, Report& report);
   PollHook::Next end_if_idle();
 

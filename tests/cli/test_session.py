@@ -452,3 +452,15 @@ def test_a_mixed_log_can_be_split(world, sessions):
     assert exec_line["attribution_type"] == "agent" and exec_line["attribution_layer"] == "application"
     assert exec_line["metadata"]["session"] == session.id and exec_line["metadata"]["conversation"] == "c-9"
     world.cordon_verb("audit", "verify").expect(0)
+
+
+def test_what_a_command_of_a_session_left_is_listed_and_can_be_taken(world, sessions):
+    session = sessions()
+    done, report = session.report("sh", "-c", "mkdir .vscode; echo mine > .vscode/a")
+    assert [(change["path"], change["state"]) for change in report["changes"]] == [(".vscode", "held")]
+    listed = world.cordon_verb("changes", "list", "--json").expect(0).json
+    assert listed["run"] == report["run_id"] and listed["unnoted"] == [], listed
+    told = session.exec("sh", "-c", "mkdir .vscode; echo again > .vscode/a").expect(0)
+    [line] = [line for line in told.err.splitlines() if "cordon changes apply" in line]
+    world.cordon_verb("changes", "apply", report["run_id"], ".vscode").expect(0)
+    assert (world.project / ".vscode/a").read_text() == "mine\n"

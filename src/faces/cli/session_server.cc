@@ -187,6 +187,7 @@ int serve_session(OpenSession& session, SessionPlace& place, const std::string& 
       if (errno == EINTR) continue;
       break;
     }
+      say_changes(report.changes, report.outcome->handoff, notices);
     if (polled[1].revents != 0) break;
     Fd connection(::accept4(place.listener(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!connection.valid()) continue;
