@@ -454,6 +454,43 @@ def test_a_mixed_log_can_be_split(world, sessions):
     world.cordon_verb("audit", "verify").expect(0)
 
 
+def test_the_report_of_a_command_goes_to_a_file(world, sessions):
+    session = sessions()
+    place = world.trusted / "exec.json"
+    done = session.exec("sh", "-c", "echo out; echo err >&2; exit 3", options=["--report", place]).expect(3)
+    assert (done.out, done.err) == ("out\n", "err\n")
+    report = json.loads(place.read_text())
+    assert report["schema"] == "cordon.report/1" and report["exit_code"] == 3 and report["stdout"] is None
+    assert report["session"]["id"] == session.id and place.stat().st_mode & 0o777 == 0o600
+    _, captured = session.report("sh", "-c", "exit 3")
+    assert set(report) == set(captured) and report["policy"] == captured["policy"]
+    done, both = session.report("echo", "both", options=["--report", place])
+    assert json.loads(place.read_text()) == both and both["stdout"] == "both\n"
+    page = world.trusted / "exec.html"
+    session.exec("echo", "hi", options=["--report", page]).expect(0)
+    assert page.read_text().startswith("<!DOCTYPE html>") and "echo hi" in page.read_text()
+    through = world.bare("sh", "-c", f"{world.cordon} session exec {session.id} --report /dev/fd/9 -- true "
+                                     f"9> {world.trusted}/nine").expect(0)
+    assert through.out == "" and json.loads((world.trusted / "nine").read_text())["exit_code"] == 0
+
+
+def test_a_command_of_a_session_that_is_refused_has_a_report_too(world, sessions):
+    place = world.trusted / "refused.json"
+    done = world.cordon_verb("session", "exec", "0123456789abcdef", "--report", place, "--json", "--", "true")
+    report = json.loads(place.read_text())
+    assert done.expect(125).json == report and report["exit_code"] is None
+    assert report["error"]["message"] in done.err, done.account()
+    session = sessions("--conversation", "one")
+    done = session.exec("true", options=["--report", place, "--conversation", "two"]).expect(125)
+    assert "another conversation" in json.loads(place.read_text())["error"]["message"], done.account()
+    keep = world.write(world.trusted / "mine.txt", "not a report\n")
+    session = sessions()
+    done = session.exec("touch", "made", options=["--report", keep]).expect(125)
+    assert keep.read_text() == "not a report\n" and not (world.project / "made").exists(), done.account()
+    session.exec("touch", "made").expect(0)
+    assert (world.project / "made").exists()
+
+
 def test_what_a_command_of_a_session_left_is_listed_and_can_be_taken(world, sessions):
     session = sessions()
     done, report = session.report("sh", "-c", "mkdir .vscode; echo mine > .vscode/a")

@@ -237,6 +237,19 @@ inline constexpr std::array kLimits{
          {}},
 };
 
+inline constexpr Flag kReport{
+    FlagId::Report,
+    "--report",
+    "FILE",
+    ValueKind::File,
+    Times::Once,
+    "write the report to FILE",
+    "Write the report to FILE with mode 0600 and leave the streams alone. Replaces an empty file "
+    "or "
+    "an older report and refuses everything else, a symlink too; /dev/fd/N names an open "
+    "descriptor. A FILE that ends in .html gets a page for a browser instead of JSON.",
+    {}};
+
 inline constexpr std::array kRun{
     kStage,
     Flag{FlagId::StageFrom,
@@ -331,16 +344,7 @@ inline constexpr std::array kRun{
         "End the run, and all that it started, when process PID ends, however it does. cordon hook "
         "writes it into its answers, so that no command outlives the agent host that asked for it.",
         {}},
-    Flag{FlagId::Report,
-         "--report",
-         "FILE",
-         ValueKind::File,
-         Times::Once,
-         "write the report to FILE",
-         "Write the report to FILE with mode 0600 and leave the streams alone. Replaces an empty "
-         "file or an older report and refuses everything else, a symlink too; /dev/fd/N names an "
-         "open descriptor. A FILE that ends in .html gets a page for a browser instead of JSON.",
-         {}},
+    kReport,
 };
 
 inline constexpr FlagGroup kPolicyGroup{"What the command may do", kPolicy};

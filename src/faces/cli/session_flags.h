@@ -108,6 +108,7 @@ inline constexpr std::array kSessionExec{
          "Capture the command's output and print the report as JSON. The exit status stays the "
          "same, unless the report cannot be written: then it is not 0.",
          {}},
+    kReport,
     Flag{FlagId::Summary,
          "--summary",
          "",
@@ -177,7 +178,8 @@ inline constexpr std::array kSessionStartExamples{
 inline constexpr std::array kSessionExecExamples{
     Example{"cordon session exec last -- ls", "Run ls in the newest session; 125 if there is none.",
             125},
-    Example{"cordon session exec last --timeout 5s -- sleep 1", "With a limit of its own.", 125},
+    Example{"cordon session exec last --timeout 5s --report end.json -- sleep 1",
+            "With a limit of its own, and the report in a file.", 125},
     Example{"cordon session exec last --json -- id -u", "With the report; 125 if there is none.",
             125},
 };

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/random_id.h"
 #include "base/text.h"
 #include "faces/cli/closing_lines.h"
 #include "faces/cli/console.h"
@@ -47,6 +48,17 @@ bool read_whole(int descriptor, char* into, std::size_t size) {
   return true;
 }
 
+std::string read_to_end(int descriptor) {
+  std::string text;
+  std::array<char, 65536> block{};
+  for (;;) {
+    const ssize_t got = ::read(descriptor, block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(block.data(), static_cast<std::size_t>(got));
+  }
+}
+
 std::string text_of(const Node& node, const char* name) {
   const Node* member = node.find(name);
   const std::string* found = member != nullptr ? member->text() : nullptr;
@@ -76,8 +88,10 @@ class Client {
     if (!is_same_user(connection_.get()) || !receive()) return;
     const SayTo say_to(streams_[2].get());
     const std::int32_t status = answer();
-    [[maybe_unused]] const ssize_t told =
-        ::send(connection_.get(), &status, sizeof status, MSG_NOSIGNAL);
+    std::string text(reinterpret_cast<const char*>(&status), sizeof status);
+    // Behind the status, so that a client that knows of no report has read what it waits for.
+    if (flag_of(request_, "report")) text += report_;
+    write_all(connection_.get(), text);
   }
 
  private:
@@ -103,11 +117,12 @@ class Client {
   }
 
   int answer() {
+    const std::string asked = text_of(request_, "ask");
     if (const auto permitted = check_handle(); !permitted) {
+      if (asked == "exec") return refuse_exec(permitted.error());
       say_error(permitted.error());
       return permitted.error().exit_status;
     }
-    const std::string asked = text_of(request_, "ask");
     if (asked == "exec") return exec();
     if (asked == "stop") {
       session_.stop();
@@ -145,7 +160,7 @@ class Client {
     const bool json = flag_of(request_, "json");
     input.cwd = text_of(request_, "cwd");
     input.wall_ms = number_of(request_, "wall_ms");
-    input.describe_policy = json;
+    input.describe_policy = json || flag_of(request_, "report");
     input.streams.in = Input::drawn_from(streams_[0].get());
     if (!json) {
       input.streams.out = Output::unfiltered_to(streams_[1].get(), streams_[2].get());
@@ -154,18 +169,33 @@ class Client {
     input.signal_descriptor = connection_.get();
     const Report report = session_.exec(input);
     ::fcntl(connection_.get(), F_SETFL, 0);
+    return tell(report);
+  }
+
+  int refuse_exec(const Error& error) {
+    Report report;
+    report.run_id = random_id();
+    report.error = error;
+    return tell(report);
+  }
+
+  int tell(const Report& report) {
+    const bool json = flag_of(request_, "json");
     if (report.audit && report.audit->unrecorded) say_error(*report.audit->unrecorded);
     if (report.audit && report.audit->unkept) say_error(*report.audit->unkept);
     if (report.error) say_error(*report.error);
     if (report.outcome && !json) {
       Notices notices(Notices::usual(), report.run_id);
       say_outcome(*report.outcome, notices);
+      say_changes(report.changes, report.outcome->handoff, notices);
     }
     if (flag_of(request_, "summary")) say(summary_text(report));
     const int status = report.error ? report.error->exit_status : exit_status(report.outcome->end);
+    if (!json && !flag_of(request_, "report")) return status;
+    report_ = report.json() + "\n";
     if (!json) return status;
     constexpr int kLost = 128 + SIGPIPE;
-    const bool told = write_all(streams_[1].get(), report.json() + "\n");
+    const bool told = write_all(streams_[1].get(), report_);
     return status == 0 && !told ? kLost : status;
   }
 
@@ -175,6 +205,7 @@ class Client {
   Fd connection_;
   std::array<Fd, kStreams> streams_;
   Node request_;
+  std::string report_;
 };
 
 }  // namespace
@@ -187,7 +218,6 @@ int serve_session(OpenSession& session, SessionPlace& place, const std::string& 
       if (errno == EINTR) continue;
       break;
     }
-      say_changes(report.changes, report.outcome->handoff, notices);
     if (polled[1].revents != 0) break;
     Fd connection(::accept4(place.listener(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!connection.valid()) continue;
@@ -204,7 +234,7 @@ int serve_session(OpenSession& session, SessionPlace& place, const std::string& 
   return report.error ? report.error->exit_status : 0;
 }
 
-Result<int> ask_session(int connection, const Node& request, int signals) {
+Result<SessionAnswer> ask_session(int connection, const Node& request, int signals) {
   const std::string text = write_json(request, JsonStyle::Compact);
   RequestHead head;
   head.size = static_cast<std::uint32_t>(text.size());
@@ -225,7 +255,9 @@ Result<int> ask_session(int connection, const Node& request, int signals) {
       if (::recv(connection, &status, sizeof status, MSG_WAITALL) != sizeof status) {
         return fail(gone);
       }
-      return status;
+      SessionAnswer answer{status, {}};
+      if (flag_of(request, "report")) answer.report = read_to_end(connection);
+      return answer;
     }
     signalfd_siginfo info{};
     while (::read(signals, &info, sizeof info) == sizeof info) {

@@ -20,9 +20,13 @@ namespace cordon {
 // Serves until the session is over.
 int serve_session(OpenSession& session, SessionPlace& place, const std::string& handle);
 
+struct SessionAnswer {
+  int status = 0;
+  std::string report;  // if the request has `report`; empty: the server does not know how
+};
+
 // Sends `request`, which names what is asked in `ask`: "exec", "show" or "stop". Waits for the
-// answer and passes on the signals that come meanwhile. The status, or an error if the server is
-// gone.
-Result<int> ask_session(int connection, const Node& request, int signals);
+// answer and passes on the signals that come meanwhile. An error if the server is gone.
+Result<SessionAnswer> ask_session(int connection, const Node& request, int signals);
 
 }  // namespace cordon

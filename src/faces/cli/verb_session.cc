@@ -16,6 +16,8 @@
 #include "config/node.h"
 #include "faces/cli/console.h"
 #include "faces/cli/policy_options.h"
+#include "faces/cli/report_file.h"
+#include "faces/cli/report_page.h"
 #include "faces/cli/session.h"
 #include "faces/cli/session_place.h"
 #include "faces/cli/session_server.h"
@@ -235,9 +237,47 @@ Result<Node> request_for(const Caller& caller, const SessionNote& note, const Ar
   return request;
 }
 
-Result<int> exec(const Arguments& given) {
+// Where the report goes that the server makes.
+struct ExecReport {
+  std::optional<ReportFile> file;
+  std::optional<PageOf> page;
+
+  [[nodiscard]] Result<void> write(const std::string& text) const {
+    if (!file) return {};
+    return file->write(page ? page_of(text, *page) : text);
+  }
+};
+
+Result<ExecReport> open_report(const Arguments& arguments) {
+  ExecReport report;
+  const auto path = arguments.value(FlagId::Report);
+  if (!path) return report;
+  CORDON_TRY(file, ReportFile::open(std::string(*path), kReportOfRun));
+  report.file = std::move(file);
+  if (!path->ends_with(".html")) return report;
+  report.page.emplace();
+  for (const std::string_view word : arguments.operands) report.page->argv.emplace_back(word);
+  return report;
+}
+
+// The status, and what was not done although the command ran.
+int end_exec(const SessionAnswer& answer, const ExecReport& report) {
+  constexpr int kUnreported = 128 + SIGPIPE;
+  if (!report.file) return answer.status;
+  Result<void> written;
+  if (answer.report.empty()) {
+    written = fail(setup_error("the session gives no report: another release of cordon started it",
+                               0, "start another one: cordon session start"));
+  } else {
+    written = report.write(answer.report);
+  }
+  if (written) return answer.status;
+  say_error(written.error());
+  return answer.status == 0 ? kUnreported : answer.status;
+}
+
+Result<int> exec(const WithId& with_id, const ExecReport& report) {
   CORDON_TRY(caller, identify_caller());
-  CORDON_TRY(with_id, take_id(*find_verb("session exec"), given));
   const Arguments& arguments = with_id.arguments;
   if (arguments.operands.empty()) {
     return fail(usage_error("no command was given", "cordon session exec ID -- CMD [ARG]..."));
@@ -259,10 +299,23 @@ Result<int> exec(const Arguments& given) {
   if (wall_ms) request.set("wall_ms", *wall_ms);
   request.set("json", arguments.has(FlagId::Json));
   request.set("summary", arguments.has(FlagId::Summary));
+  request.set("report", report.file.has_value());
   CORDON_TRY(connection, connect_session(caller, note.id));
   const Fd signals = watch_signals();
   if (!signals.valid()) return fail(setup_error("cannot watch for signals", errno));
-  return ask_session(connection.get(), request, signals.get());
+  CORDON_TRY(answer, ask_session(connection.get(), request, signals.get()));
+  return end_exec(answer, report);
+}
+
+// Also of a command that was never sent to the session there is a report.
+int refuse_exec(const Error& error, const Arguments& arguments, const ExecReport& report) {
+  Report refused;
+  refused.run_id = random_id();
+  refused.error = error;
+  const std::string text = refused.json() + "\n";
+  if (arguments.has(FlagId::Json)) (void)say_answer(text);
+  if (const auto written = report.write(text); !written) say_error(written.error());
+  return refuse(error);
 }
 
 Node session_note_node(const SessionNote& note) {
@@ -293,7 +346,8 @@ Result<int> stop(const Arguments& given) {
   CORDON_TRY(note, find_session(caller, with_id.id));
   CORDON_TRY(request, request_for(caller, note, with_id.arguments, "stop"));
   CORDON_TRY(connection, connect_session(caller, note.id));
-  return ask_session(connection.get(), request, -1);
+  CORDON_TRY(answer, ask_session(connection.get(), request, -1));
+  return answer.status;
 }
 
 Result<int> show(const Arguments& given) {
@@ -361,8 +415,12 @@ int verb_session_start(const Arguments& arguments) {
 }
 
 int verb_session_exec(const Arguments& arguments) {
-  const auto status = exec(arguments);
-  return status ? *status : refuse(status.error());
+  const auto with_id = take_id(*find_verb("session exec"), arguments);
+  if (!with_id) return refuse_exec(with_id.error(), arguments, {});
+  const auto report = open_report(with_id->arguments);
+  if (!report) return refuse_exec(report.error(), with_id->arguments, {});
+  const auto status = exec(*with_id, *report);
+  return status ? *status : refuse_exec(status.error(), with_id->arguments, *report);
 }
 
 int verb_session_stop(const Arguments& arguments) {
