@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,11 +46,15 @@ std::vector<fs::path> entries(const fs::path& directory) {
 bool try_one(const Target& target, const fs::path& input) {
   std::puts(input.c_str());
   std::fflush(stdout);
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(input, error);
+  if (error) return false;
+  // Of exactly this size, so that the sanitizer sees a read beyond its end.
+  std::vector<std::uint8_t> data(size);
   std::ifstream file(input, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!file) return false;
-  // A copy of exactly this size, so that the sanitizer sees a read beyond its end.
-  const std::vector<std::uint8_t> data(bytes.begin(), bytes.end());
+  if (!file.read(reinterpret_cast<char*>(data.data()), static_cast<std::streamsize>(size))) {
+    return false;
+  }
   target.try_input(data.data(), data.size());
   return true;
 }
