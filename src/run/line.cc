@@ -16,11 +16,14 @@
 // has run, the line is gone through once more with the next backend (`after_native`).
 #include "run/line.h"
 
+#include <poll.h>
+
 #include <algorithm>
 
 #include "base/path.h"
 #include "base/private_directory.h"
 #include "base/random_id.h"
+#include "base/text.h"
 #include "host/host_settings.h"
 #include "run/account.h"
 #include "run/choose.h"
@@ -120,6 +123,27 @@ Result<Outcome> watch(const RunInput& input, const JudgedRun& run, Prepared& rea
   return outcome;
 }
 
+// Several runs often begin in one tree at once, as the calls of an agent do. Each that sees another
+// which was judged without it withdraws and is judged again, after a while that is seldom the same
+// for both.
+Result<std::unique_ptr<Prepared>> prepare(const RunInput& input, JudgedRun& run,
+                                          const std::string& run_id) {
+  constexpr int kMostTries = 10;
+  for (int attempts = 1;; ++attempts) {
+    CORDON_TRY(made, Prepared::make(input, run, run_id));
+    if (auto* ready = std::get_if<std::unique_ptr<Prepared>>(&made)) return std::move(*ready);
+    const std::string file = std::get<JudgeAgain>(made).file;
+    if (attempts == kMostTries) {
+      return fail(setup_error("other runs begin in this tree at the same moment, and would hold " +
+                                  quote(file) + " in different ways",
+                              0, "start it again"));
+    }
+    (void)::poll(nullptr, 0, attempts * (1 + random_id().front() % 16));
+    CORDON_TRY(again, judge(input, run.caller, Foresight::AskHost));
+    run = std::move(again);
+  }
+}
+
 // From what is prepared for a judged run to its outcome.
 Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, Report& report,
                      Remains& remains) {
@@ -128,7 +152,7 @@ Result<void> attempt(const RunInput& input, JudgedRun& run, RunRecord& record, R
       unused_login(run.clamped.effective(), run.caller, run.request.persistent_home);
   if (!login.empty()) line.append(line.empty() ? "" : "; ").append(login);
   if (!line.empty() && input.tell_choice) input.tell_choice(line);
-  auto made = Prepared::make(input, run, report.run_id);
+  auto made = prepare(input, run, report.run_id);
   if (!made) {
     name_judged(input, run, record, report);
     return fail(std::move(made).error());

@@ -207,8 +207,8 @@ Prepared::~Prepared() {
   if (kept) kept->discard();
 }
 
-Result<std::unique_ptr<Prepared>> Prepared::make(const RunInput& input, JudgedRun& run,
-                                                 const std::string& run_id) {
+Result<Prepared::Made> Prepared::make(const RunInput& input, JudgedRun& run,
+                                      const std::string& run_id) {
   // It would hold and mask next to nothing.
   if (!run.survey.whole) return fail(setup_error("a question was judged, and no run", 0));
   // Before the caches are in use: they are what makes room.
@@ -226,20 +226,25 @@ Result<std::unique_ptr<Prepared>> Prepared::make(const RunInput& input, JudgedRu
       std::make_unique<Prepared>(run, is_staged(run) ? RunBranches() : RunBranches::read(run));
   ready->at_work = std::move(at_work);
   ready->in_use = std::move(persistent);
+  CORDON_TRY(unlike, ready->take_note(run, run_id));
+  if (unlike) return JudgeAgain{std::move(*unlike)};
   CORDON_CHECK(ready->fill(input, run, run_id));
   return ready;
 }
 
-Result<void> Prepared::fill(const RunInput& input, JudgedRun& run, const std::string& run_id) {
-  const Effective& effective = run.clamped.effective();
-  const bool leaves_something = !effective.write.empty() || !in_use.empty() ||
+Result<std::optional<std::string>> Prepared::take_note(const JudgedRun& run,
+                                                       const std::string& run_id) {
+  const bool leaves_something = !run.clamped.effective().write.empty() || !in_use.empty() ||
                                 !run.request.private_directory.empty() ||
                                 !run.backend->leftovers(run.plan, run.survey.facts, run_id).empty();
-  if (leaves_something) {
-    CORDON_TRY(written, RunNote::write(run.caller, note_of(run, branches, run_id)));
-    note = std::move(written);
-    CORDON_CHECK(check_beside_others(run, run_id));
-  }
+  if (!leaves_something) return std::nullopt;
+  CORDON_TRY(written, RunNote::write(run.caller, note_of(run, branches, run_id)));
+  note = std::move(written);
+  return held_unlike_others(run, run_id);
+}
+
+Result<void> Prepared::fill(const RunInput& input, JudgedRun& run, const std::string& run_id) {
+  const Effective& effective = run.clamped.effective();
   auto copied = copy_held(run);
   if (!copied) {
     return fail(beside_others(std::move(copied).error(), run.caller, effective, run_id));

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "changes/private_copies.h"
@@ -37,13 +38,18 @@ class PrivateTree {
   std::string path_;
 };
 
+// A run that began in the same tree at the same moment would hold this file in another way.
+struct JudgeAgain {
+  std::string file;
+};
+
 // In the order in which it is made; what was made last goes first.
 class Prepared {
  public:
   // Nothing is left behind by a run whose command was not started, but for the directories that
   // last from run to run.
-  static Result<std::unique_ptr<Prepared>> make(const RunInput& input, JudgedRun& run,
-                                                const std::string& run_id);
+  using Made = std::variant<std::unique_ptr<Prepared>, JudgeAgain>;
+  static Result<Made> make(const RunInput& input, JudgedRun& run, const std::string& run_id);
   Prepared(const JudgedRun& run, RunBranches branches);
   ~Prepared();
   Prepared(const Prepared&) = delete;
@@ -74,6 +80,7 @@ class Prepared {
   std::optional<GitWatch> git_watch;
 
  private:
+  Result<std::optional<std::string>> take_note(const JudgedRun& run, const std::string& run_id);
   Result<void> fill(const RunInput& input, JudgedRun& run, const std::string& run_id);
   bool started_ = false;
   bool stage_is_untouched_ = true;

@@ -69,22 +69,19 @@ Error beside_others(Error error, const Caller& caller, const Effective& effectiv
   return error;
 }
 
-Result<void> check_beside_others(const JudgedRun& run, const std::string& run_id) {
-  if (is_staged(run)) return {};
+Result<std::optional<std::string>> held_unlike_others(const JudgedRun& run,
+                                                      const std::string& run_id) {
+  if (is_staged(run)) return std::nullopt;
   const HeldBy own = run.choice.backend == BackendKind::Landlock ? HeldBy::Copies : HeldBy::Mounts;
   const auto unlike = runs_held_otherwise(run.caller, run.clamped.effective(), own, run_id);
   if (!unlike.empty()) return fail(unlike_another(own, unlike.front()));
-  if (!run.request.private_copies) return {};
+  if (!run.request.private_copies) return std::nullopt;
   std::set<std::string> tracked = run.request.tracked;
   follow_others(run.survey.facts, other_runs(run.caller, run_id), tracked);
   std::vector<std::string> differs;
   std::ranges::set_symmetric_difference(tracked, run.request.tracked, std::back_inserter(differs));
-  if (differs.empty()) return {};
-  return fail(
-      setup_error("another run began in this tree at the same moment, and the two would "
-                  "hold " +
-                      quote(differs.front()) + " in different ways",
-                  0, "start it again"));
+  if (differs.empty()) return std::nullopt;
+  return std::move(differs.front());
 }
 
 }  // namespace cordon

@@ -19,9 +19,11 @@ namespace cordon {
 Result<Survey> survey_beside_others(const Clamped& clamped, const Caller& caller,
                                     const std::optional<std::vector<std::string>>& asked);
 
-// When the note of the run is written: an error if a run that began at the same moment, and neither
-// knew of the other, can take away what holds a protected file of this one.
-Result<void> check_beside_others(const JudgedRun& run, const std::string& run_id);
+// When the note of the run is written: whether a run that began at the same moment, and neither
+// knew of the other, could take away what holds a protected file of this one. The file if so:
+// judged again, this one does with it what the other does. An error if the two can never agree.
+Result<std::optional<std::string>> held_unlike_others(const JudgedRun& run,
+                                                      const std::string& run_id);
 
 // `error`, with the other runs of the same tree that may be its cause. `own_id` is not one of them.
 // Another run of the same tree can make it one that no run can be started in: thousands of

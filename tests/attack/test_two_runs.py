@@ -337,6 +337,29 @@ def test_a_run_without_mounts_does_not_work_beside_one_with_mounts(world, first)
     assert (world.project / "more").exists()
 
 
+BEGUN_TOGETHER = int(os.environ.get("CORDON_BEGUN_TOGETHER", "8"))
+
+
+@pytest.mark.once
+def test_runs_that_begin_together_all_work(world):
+    """As the calls of an agent do. What git tracks is live for a run that was granted the repository, and held by a mount
+    for one that was granted a part: of those that begin in the same moment, the later ones follow the first."""
+    make_repository(world)
+    world.write(world.project / "sub/.mcp.json", "{}\n")
+    git(world, "add", "sub/.mcp.json")
+    git(world, "commit", "-q", "-m", "more")
+    whole = [world.cordon, "run", "--", "sh", "-c", "echo evil > sub/.mcp.json"]
+    part = [world.cordon, "run", "--policy", "strict", "--read", "@system", "--read", "@toolchains", "--write",
+            world.project / "sub", "--", "sh", "-c", f"echo evil > {world.project}/sub/.mcp.json"]
+    for _ in range(BEGUN_TOGETHER):
+        runs = [world.start(each) for each in (whole, part) * 3]
+        for run in runs:
+            _, err = run.communicate(timeout=60)
+            assert b"same moment" not in err, err.decode()
+            assert run.returncode != 125, err.decode()
+        assert (world.project / "sub/.mcp.json").read_text() == "{}\n"
+
+
 ENDED_TOGETHER = int(os.environ.get("CORDON_ENDED_TOGETHER", "6"))
 
 
