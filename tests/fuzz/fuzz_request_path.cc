@@ -24,8 +24,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!path) return 0;
   const auto again = read_request_path(path->strict);
   require_that(again && *again == *path);
-  require_that(path->loose.starts_with('/') &&
-               ("/" + path->loose + "/").find("/../") == std::string::npos);
+  for (const std::string& reading : {path->loose, path->cut})
+    require_that(reading.starts_with('/') &&
+                 ("/" + reading + "/").find("/../") == std::string::npos);
+  require_that(path->cut.find_first_of("?#") == std::string::npos);
   const auto one = PathPattern::parse(line());
   const auto other = PathPattern::parse(line());
   if (one) require_that(!one->allows(*path) || one->denies(*path));
