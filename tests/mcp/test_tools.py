@@ -301,6 +301,24 @@ def test_secrets_are_masked(serve, world):
                        {"path": str(world.project / "t")})["content"] == "key [secret]\n"
 
 
+@pytest.mark.once
+@pytest.mark.parametrize("profile", ["basic", "full"])
+def test_a_secret_that_is_cut_is_masked(serve, world, profile):
+    """Of much output the middle is left out, of a long file the end: also where that is inside a secret."""
+    token = "ghp_" + "".join(f"{number:02}" for number in range(18))
+    server = serve("--profile", profile, ceiling=ceiling_of(world))
+    whole = " ".join([token] * 8000)
+    for shift in range(0, len(token), 4):
+        words = ["/usr/bin/python3", "-c", "import sys; print('-' * int(sys.argv[2]), ' '.join([sys.argv[1]] * 2000))",
+                 token, str(shift)]
+        shown = server.good("run_code", {"argv": words})
+        assert shown["truncated"]["stdout"] and "bytes left out" in shown["stdout"]
+        file = world.write(world.project / "long", "-" * shift + " " + whole)
+        shown = shown["stdout"] + server.good("read_local_file", {"path": str(file)})["content"]
+        assert shown.count("[secret]") > 50
+        assert not [at for at in range(len(token) - 8) if token[at:at + 9] in shown], shift
+
+
 def test_the_environment_file_adds_and_stays_hidden(serve, world):
     file = world.write(world.project / "server.env",
                        "# c\n\nCORDON_ENABLE_RUN_CODE = 1\nUSER=someone\n", 0o600)

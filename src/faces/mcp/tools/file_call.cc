@@ -213,9 +213,10 @@ ToolResult read_local_file(ToolContext& context, const Call& call) {
   const Stream& out = *report.outcome->out;
   const std::string bytes = out.truncated() ? out.head : out.head + out.tail;
   const std::string text = to_utf8(bytes);
-  const auto masked = context.mask().mask(text);
   Seen seen;
   seen.size = parse_number(report.outcome->err->text()).value_or(bytes.size());
+  const bool goes_on = seen.size > bytes.size();
+  const auto masked = goes_on ? context.mask().mask_before_gap(text) : context.mask().mask(text);
   seen.replaced = text != bytes;
   seen.masked = masked.count;
   seen.cut = true;
@@ -224,7 +225,7 @@ ToolResult read_local_file(ToolContext& context, const Call& call) {
       write_json(content_node(file, report, "", seen), JsonStyle::Compact).size() + kDigits;
   const std::string_view shown =
       beginning_of(masked.text, kResultBytes > frame ? kResultBytes - frame : 0);
-  seen.cut = shown.size() < masked.text.size() || seen.size > bytes.size();
+  seen.cut = shown.size() < masked.text.size() || goes_on;
   return answer_node(content_node(file, report, shown, seen), false);
 }
 

@@ -18,22 +18,21 @@ struct Cleaned {
   std::size_t masked = 0;
 };
 
-std::string clean(std::string_view bytes, const SecretMask& mask, std::size_t& count) {
-  auto masked = mask.mask(sanitize_lines(bytes));
-  count += masked.count;
-  return std::move(masked.text);
-}
-
 Cleaned cleaned(const std::optional<Stream>& stream, const SecretMask& mask) {
   Cleaned result;
   if (!stream) return result;
   result.bytes = stream->bytes;
   if (stream->truncated()) {
-    result.pieces.front = clean(stream->head, mask, result.masked);
-    result.pieces.back = clean(stream->tail, mask, result.masked);
+    auto front = mask.mask_before_gap(sanitize_lines(stream->head));
+    auto back = mask.mask_behind_gap(sanitize_lines(stream->tail));
+    result.pieces.front = std::move(front.text);
+    result.pieces.back = std::move(back.text);
+    result.masked = front.count + back.count;
     result.pieces.dropped = stream->bytes - stream->head.size() - stream->tail.size();
   } else {
-    result.pieces.front = clean(stream->head + stream->tail, mask, result.masked);
+    auto whole = mask.mask(sanitize_lines(stream->head + stream->tail));
+    result.pieces.front = std::move(whole.text);
+    result.masked = whole.count;
   }
   return result;
 }

@@ -112,6 +112,26 @@ std::size_t token_at(std::string_view text, bool at_word_start) {
   return web_token(text);
 }
 
+// A shorter part tells nothing, and would be found in ordinary words.
+constexpr std::size_t kShortestPart = 4;
+// No token is longer; what is, is something else without blanks.
+constexpr std::size_t kLongestToken = 4096;
+
+bool is_of_token(char c) { return c == '.' || belongs(Letters::Word, c); }
+
+bool begins_token(std::string_view text) {
+  const auto begins = [&](const Shape& shape) { return text.starts_with(shape.prefix); };
+  return text.starts_with("eyJ") || std::ranges::any_of(kShapes, begins);
+}
+
+// The rest of a private key, up to the end of its armour.
+std::size_t rest_of_private_key(std::string_view text) {
+  const std::size_t end = text.find("-----END ");
+  if (end == std::string_view::npos || text.substr(0, end).find("-----BEGIN ") < end) return 0;
+  const std::string_view title = text.substr(end, text.find('\n', end) - end);
+  return title.find("PRIVATE KEY") == std::string_view::npos ? 0 : end + title.size();
+}
+
 }  // namespace
 
 SecretMask::SecretMask(const std::map<std::string, std::string>& environment) {
@@ -165,6 +185,61 @@ SecretMask::Masked SecretMask::part(std::string_view text, const std::vector<Spa
 
 SecretMask::Masked SecretMask::mask(std::string_view text) const {
   return part(text, spans(text), 0, text.size());
+}
+
+// How much at the end of a text may be the beginning of a secret.
+std::size_t SecretMask::begun_at_end(std::string_view text) const {
+  std::size_t begun = 0;
+  for (const std::string& value : values_) {
+    std::size_t length = std::min(value.size() - 1, text.size());
+    while (length >= kShortestPart && !text.ends_with(std::string_view(value).substr(0, length)))
+      --length;
+    if (length >= kShortestPart) begun = std::max(begun, length);
+  }
+  for (std::size_t length = 1; length <= std::min(text.size(), kLongestToken); ++length) {
+    const std::size_t at = text.size() - length;
+    if (!is_of_token(text[at])) break;
+    const bool at_word_start = at == 0 || !belongs(Letters::Alphanumeric, text[at - 1]);
+    if (at_word_start && begins_token(text.substr(at))) begun = std::max(begun, length);
+  }
+  return begun;
+}
+
+// How much at the beginning of a text may be the rest of a secret: without its beginning a token is
+// a word like any other, but for the digits in it.
+std::size_t SecretMask::left_at_begin(std::string_view text) const {
+  constexpr std::size_t kShortestRest = 8;
+  std::size_t left = rest_of_private_key(text);
+  for (const std::string& value : values_) {
+    std::size_t length = std::min(value.size() - 1, text.size());
+    while (length >= kShortestPart &&
+           !text.starts_with(std::string_view(value).substr(value.size() - length)))
+      --length;
+    if (length >= kShortestPart) left = std::max(left, length);
+  }
+  const auto end = std::ranges::find_if_not(text, is_of_token);
+  const auto word = static_cast<std::size_t>(end - text.begin());
+  const bool digits = text.substr(0, word).find_first_of("0123456789") != std::string_view::npos;
+  if (word >= kShortestRest && word <= kLongestToken && digits) left = std::max(left, word);
+  return left;
+}
+
+SecretMask::Masked SecretMask::mask_before_gap(std::string_view text) const {
+  const std::size_t begun = begun_at_end(text);
+  Masked masked = mask(text.substr(0, text.size() - begun));
+  if (begun == 0) return masked;
+  masked.text.append(kMask);
+  ++masked.count;
+  return masked;
+}
+
+SecretMask::Masked SecretMask::mask_behind_gap(std::string_view text) const {
+  const std::size_t left = left_at_begin(text);
+  Masked masked = mask(text.substr(left));
+  if (left == 0) return masked;
+  masked.text.insert(0, kMask);
+  ++masked.count;
+  return masked;
 }
 
 }  // namespace cordon::mcp

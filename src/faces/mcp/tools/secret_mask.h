@@ -23,6 +23,10 @@ class SecretMask {
     std::size_t count = 0;
   };
   [[nodiscard]] Masked mask(std::string_view text) const;
+  // Of a text behind which something was left out, and of what comes after that: what may be a part
+  // of a secret at the gap is masked too. Nobody can tell what the rest of it was.
+  [[nodiscard]] Masked mask_before_gap(std::string_view text) const;
+  [[nodiscard]] Masked mask_behind_gap(std::string_view text) const;
 
   // Where secrets stand in a text, in order and apart from each other.
   struct Span {
@@ -36,6 +40,9 @@ class SecretMask {
                      std::size_t end);
 
  private:
+  [[nodiscard]] std::size_t begun_at_end(std::string_view text) const;
+  [[nodiscard]] std::size_t left_at_begin(std::string_view text) const;
+
   std::vector<std::string> values_;  // longest first
 };
 

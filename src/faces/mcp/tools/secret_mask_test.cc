@@ -74,5 +74,28 @@ TEST(SecretMask, ShowsNoPartOfASecretThatIsCut) {
   }
 }
 
+TEST(SecretMask, ShowsNoPartOfASecretAtAGap) {
+  const std::string token = "ghp_" + std::string("a1B2c3D4e5F6a1B2c3D4e5F6a1B2c3D4e5F6");
+  const std::string key =
+      "-----BEGIN OPENSSH PRIVATE KEY-----\nabc\ndef\n-----END OPENSSH PRIVATE KEY-----";
+  const SecretMask mask(Environment{{"MY_TOKEN", "canary value; of/many=signs"}});
+  for (const std::string& secret : {token, std::string("canary value; of/many=signs"), key}) {
+    const std::string text = "before " + secret + "\nafter";
+    for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+      const std::string front = mask.mask_before_gap(text.substr(0, cut)).text;
+      const std::string back = mask.mask_behind_gap(text.substr(cut)).text;
+      for (std::size_t at = 0; secret != key && at + 8 <= secret.size(); ++at) {
+        EXPECT_EQ(front.find(secret.substr(at, 8)), std::string::npos) << front;
+        EXPECT_EQ(back.find(secret.substr(at, 8)), std::string::npos) << back;
+      }
+      EXPECT_EQ(front.find("abc"), std::string::npos) << front;
+      EXPECT_EQ(back.find("def"), std::string::npos) << back;
+    }
+  }
+  EXPECT_EQ(mask.mask_before_gap("an ordinary word").text, "an ordinary word");
+  EXPECT_EQ(mask.mask_behind_gap("information, and 12345678 more").text,
+            "information, and 12345678 more");
+}
+
 }  // namespace
 }  // namespace cordon::mcp
