@@ -35,6 +35,12 @@ if(CORDON_SANITIZE)
   if(CORDON_HAS_LLD)
     target_link_options(cordon_flags INTERFACE -fuse-ld=lld)
   endif()
+  # Each check has an address of its own in the data. A program that may lie anywhere would have four million of them
+  # written at every start, 100 MB of pages.
+  check_linker_flag(CXX -no-pie CORDON_HAS_NO_PIE)
+  if(CORDON_SANITIZE MATCHES "address" AND NOT CORDON_FUZZ AND CORDON_HAS_NO_PIE)
+    target_link_options(cordon_flags INTERFACE -no-pie)
+  endif()
 else()
   # Fortify needs optimisation and hides what the sanitizers look for.
   target_compile_options(cordon_flags INTERFACE
