@@ -245,6 +245,85 @@ def test_what_is_made_has_the_mode_that_the_person_wants(contained, mask):
     assert native.expect(0).out == done.out
 
 
+@pytest.mark.only("root")
+def test_what_the_host_has_mounted_below_a_grant_is_shown_or_nothing_runs(contained):
+    """Where a runtime leaves such mounts out, what they cover would be seen, and what is written there be lost."""
+    world = contained.world
+    below = world.make_directory(world.project / "sub dir")
+    mounted = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none "$0" && touch "$0/there" && exec "$@"', below]
+    who, words = contained.words((*SH, "cd sub* && ls && touch made"), ())
+    done = harness.World.execute(who, [*mounted, *words])
+    if contained.runtime == "runc":
+        assert done.expect(0).out == "there\n", done.account()
+    else:
+        assert done.status == 125 and f"crun does not show what the host has mounted at '{below}'" in done.err, done.account()
+        assert not list(below.iterdir()) and contained.left() == []
+
+
+def test_the_whole_disk_may_be_granted(by_runc):
+    """The container's own root is then below a grant, and the runtime has made a mount of it."""
+    world = by_runc.world
+    policy = world.document(f'version = 1\n[fs]\nread = ["/"]\nwrite = ["{world.project}"]\n')
+    by_runc.run("touch", "made", options=("--policy", policy)).expect(0)
+    assert (world.project / "made").exists()
+
+
+# A runtime that changes what it is asked for, and then does it.
+CHANGES = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(int count, char** words) {
+  char line[4096] = "";
+  for (int i = 1; i < count; ++i)
+    if (strcmp(words[i - 1], "--bundle") == 0) snprintf(line, sizeof line, "/usr/bin/python3 %s %s/config.json", CHANGE, words[i]);
+  if (system(line) == 0) execv(REAL, words);
+  return 1;
+}
+"""
+CHANGE = """
+import json, sys
+document = json.load(open(sys.argv[1]))
+mounts, linux = document["mounts"], document["linux"]
+def bind(place, source):
+    mounts.append({"destination": place, "type": "bind", "source": source, "options": ["rbind", "rw"]})
+LINE
+json.dump(document, open(sys.argv[1], "w"))
+"""
+WIDE = '[{"containerID": 0, "hostID": 0, "size": 65536}]'
+
+
+@pytest.mark.only("root")
+@pytest.mark.parametrize("line, told", [
+    ("pass", None),
+    ("bind('PROJECT/added', '/etc')", "runc shows something at PROJECT/added that it was not asked for"),
+    ("bind('/tmp/added', '/')", "runc shows something at /tmp/added that"),
+    ("linux['rootfsPropagation'] = 'rshared'", "make all mounts private"),
+    (f"linux['uidMappings'] = {WIDE}", "map uid 0 to 0 inside"),
+    (f"linux['gidMappings'] = {WIDE}", "map uid 0 to 0 inside"),
+    ("document['root']['readonly'] = False", "layer new root is not in force"),
+    ("document['process']['capabilities']['bounding'] = ['CAP_SYS_ADMIN']", "layer capabilities is not in force"),
+    ("linux['namespaces'] = [n for n in linux['namespaces'] if n['type'] != 'ipc']", "layer namespaces is not in force"),
+    ("[m.update(source='/etc') for m in mounts if m['destination'] == 'PROJECT']", "bind read-write PROJECT"),
+])
+def test_a_runtime_that_does_something_else_is_found_out(world, line, told):
+    place = world.project
+    change = world.write(world.trusted / "change.py", CHANGE.replace("LINE", line).replace("PROJECT", str(place)))
+    real = world.trusted / "real"
+    real.write_bytes(Path("/usr/sbin/runc").read_bytes())
+    real.chmod(0o755)
+    source = world.write(world.trusted / "runc.c", CHANGES)
+    words = ["cc", "-o", world.trusted / "runc", f'-DREAL="{real}"', f'-DCHANGE="{change}"', source]
+    world.bare(*words).expect(0)
+    seated = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /usr/sbin/runc && exec "$@"', world.trusted / "runc"]
+    done = world.execute([*seated, world.cordon, "run", "--backend", "oci", "--runtime", "runc", "--", *SH, "echo ran"])
+    if told is None:
+        assert done.expect(0).out == "ran\n"
+    else:
+        assert done.status == 125 and done.out == "" and told.replace("PROJECT", str(place)) in done.err, done.account()
+
+
 @pytest.mark.once
 def test_private_places_are_as_those_of_a_host(contained):
     modes = contained.run("stat", "-c", "%a", "/tmp", "/var/tmp", "/dev/shm").expect(0).out.split()

@@ -97,12 +97,11 @@ class OciBundle {
   }
   void operator()(const op::Bind& o) {
     if (o.access == MountAccess::ReadOnly) return read_only(source(o.source), o.path, o.kind);
-    mounts_.push_back(
-        mount_node(o.path, "bind", source(o.source), {"rbind", "rw", "nosuid", "nodev"}));
+    read_write(source(o.source), o.path, o.kind);
   }
   void operator()(const op::Hold& o) {
     if (o.access == MountAccess::ReadOnly) return read_only(o.path, o.path, held_kind(o.path));
-    mounts_.push_back(mount_node(o.path, "bind", o.path, {"rbind", "rw", "nosuid", "nodev"}));
+    read_write(o.path, o.path, held_kind(o.path));
   }
   void operator()(const op::PrivateConfig& o) {
     read_only(o.path, o.path, FileKind::Regular);
@@ -238,11 +237,17 @@ class OciBundle {
   static std::string source(const std::string& path) {
     return contains(kInBundle, path) ? path.substr(kInBundle.size() + 1) : path;
   }
-  // A directory with what is mounted below it. crun takes a file that is read-only with everything
-  // below for a directory, and does not start.
+  // A directory with what is mounted below it. crun takes a file whose flags are those of
+  // everything below for a directory, and does not start.
   void read_only(const std::string& source, const std::string& path, FileKind kind) {
     std::vector<std::string> options = {"rbind", "ro", "nosuid", "nodev"};
-    if (kind == FileKind::Directory) options.insert(options.begin() + 2, "rro");
+    if (kind == FileKind::Directory) options.insert(options.end(), {"rro", "rnosuid", "rnodev"});
+    mounts_.push_back(mount_node(path, "bind", source, options));
+  }
+  // crun in a user namespace passes over flags that are not for everything below as well.
+  void read_write(const std::string& source, const std::string& path, FileKind kind) {
+    std::vector<std::string> options = {"rbind", "rw", "nosuid", "nodev"};
+    if (kind == FileKind::Directory) options.insert(options.end(), {"rnosuid", "rnodev"});
     mounts_.push_back(mount_node(path, "bind", source, options));
   }
   // A file in a private place, which a runtime cannot make: read-only.

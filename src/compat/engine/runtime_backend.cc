@@ -15,7 +15,9 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "compat/engine/engine.h"
+#include "compat/engine/runtime_mounts.h"
 #include "host/host_settings.h"
+#include "host/inspect.h"
 #include "host/own_programs.h"
 #include "policy/http_rules.h"
 #include "sandbox/bundle/bundle_init.h"
@@ -38,6 +40,7 @@ constexpr std::array kRuntimePlaces{"/usr/sbin/", "/usr/bin/", "/usr/local/sbin/
                                     "/usr/local/bin/"};
 constexpr std::string_view kBundleName = "bundle";
 constexpr std::string_view kStateName = "state";
+constexpr std::string_view kDocument = "config.json";
 
 Error cannot_hold(const std::string& what, const std::string& change) {
   return {.kind = ErrorKind::Unsupported,
@@ -83,7 +86,7 @@ Result<void> refuse_links(const HostFacts& facts) {
 // A document is JSON: its names are text.
 Result<void> refuse_unwritable_names(const std::vector<op::RunBundle::Entry>& entries) {
   for (const op::RunBundle::Entry& entry : entries) {
-    if (entry.path == "config.json" && !is_valid_utf8(entry.content)) {
+    if (entry.path == kDocument && !is_valid_utf8(entry.content)) {
       return fail(cannot_hold("a path that is not UTF-8", "rename it"));
     }
   }
@@ -233,6 +236,14 @@ std::string last_words(std::string_view text) {
   return sanitize(text);
 }
 
+// Empty if it cannot be read.
+std::string text_of(const std::string& file) {
+  constexpr std::size_t kMost = std::size_t{64} << 20U;
+  const Fd opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!opened.valid()) return {};
+  return read_all(opened.get(), kMost).value_or("");
+}
+
 class RuntimeLauncher final : public native::NamespaceLauncher {
  public:
   RuntimeLauncher(bwrap::Program program, const op::RunBundle& bundle, std::string run_id, Fd said)
@@ -279,6 +290,29 @@ class RuntimeLauncher final : public native::NamespaceLauncher {
     error.hint = others;
     error.error_number = 0;
     return error;
+  }
+
+  // Below a grant or in a private place the command could use what a runtime adds.
+  [[nodiscard]] Result<void> examine(pid_t first) const override {
+    const auto is_document = [](const op::RunBundle::Entry& one) { return one.path == kDocument; };
+    const auto document = std::ranges::find_if(bundle_.entries, is_document);
+    CORDON_ASSERT(document != bundle_.entries.end());
+    const std::string bundle = join(bundle_.directory, kBundleName);
+    const std::string mounted = text_of("/proc/" + std::to_string(first) + "/mountinfo");
+    const std::string of_host = text_of("/proc/self/mountinfo");
+    // crun 1.8 shows no mount below a bind in a user namespace.
+    if (const auto lost = missing_mount(document->content, bundle, mounted, of_host)) {
+      return fail(setup_error(
+          bundle_.runtime + " does not show what the host has mounted at " + quote(*lost), 0,
+          "the command was not started: --runtime names another runtime; see also --backend "
+          "native"));
+    }
+    const auto place = unasked_mount(document->content, bundle, mounted, of_host);
+    if (!place) return {};
+    return fail(setup_error(
+        bundle_.runtime + " shows something at " + quote(*place) + " that it was not asked for", 0,
+        "the command was not started: " + quote(program_.path) +
+            " adds it, or the host's mounts changed meanwhile; see also --backend native"));
   }
 
   // The root is the directory that was made for it, and nothing else.

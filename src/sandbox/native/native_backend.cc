@@ -214,6 +214,8 @@ class NativeBuilding final : public Building {
           break;
         case Message::Kind::Begun:
           CORDON_CHECK(child_->take_hold(message, outside));
+          if (auto seen = launcher_->examine(child_->init_process()); !seen)
+            return fail(child_->or_what_it_said(std::move(seen).error()));
           break;
         case Message::Kind::Confined: {
           CORDON_TRY(enforcement, launcher_->verify(plan_, message.measured, outside));

@@ -66,6 +66,8 @@ class NamespaceLauncher {
   [[nodiscard]] virtual Result<Started> start(const Start& asked) const = 0;
   // Of a first process that is gone without a word: with what this layer knows of it.
   [[nodiscard]] virtual Error explain(Error error) const { return error; }
+  // Refuses what was made around a first process that has just begun.
+  [[nodiscard]] virtual Result<void> examine(pid_t /*first*/) const { return {}; }
   // Refuses if what was measured inside is not what was planned; `outside` are the caller's own.
   [[nodiscard]] virtual Result<Enforcement> verify(const Plan& plan, const Measured& measured,
                                                    const NamespaceIds& outside) const;

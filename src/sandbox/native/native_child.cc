@@ -289,15 +289,20 @@ Error NativeChild::why_gone(Error error) {
   return told ? operation_error(plan_, *message) : error;
 }
 
+Error NativeChild::or_what_it_said(Error error) {
+  pollfd polled{channel_.get(), POLLIN, 0};
+  if (::poll(&polled, 1, 0) <= 0) return error;
+  SandboxEnds unused;
+  const auto said = next_message(unused);
+  const bool failed = said && said->kind == Message::Kind::Failed;
+  return failed ? operation_error(plan_, *said) : error;
+}
+
 Result<void> NativeChild::take_hold(const Message& message, const NamespaceIds& outside) {
   CORDON_CHECK(verify_begun(plan_, message.measured, outside));
   const pid_t process = inside_.valid() ? sys::process_of(inside_.get()) : -1;
   if (process <= 0) {
-    // It has ended since; what it said last is why.
-    SandboxEnds unused;
-    const auto said = next_message(unused);
-    if (said && said->kind == Message::Kind::Failed) return fail(operation_error(plan_, *said));
-    return fail(setup_error("the sandbox's first process cannot be held", 0));
+    return fail(or_what_it_said(setup_error("the sandbox's first process cannot be held", 0)));
   }
   first_ = process;
   return {};

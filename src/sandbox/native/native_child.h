@@ -62,6 +62,9 @@ class NativeChild final : public Child {
   // Of an order that did not get through: what the first process said before it ended, if anything.
   Error why_gone(Error error);
 
+  // Of something that may come from its end: what it said then, if it has said anything.
+  Error or_what_it_said(Error error);
+
   // Of what a first process that has begun said: it is where it is to be, and in this one's hands.
   Result<void> take_hold(const Message& message, const NamespaceIds& outside);
 
