@@ -9,8 +9,7 @@ namespace {
 constexpr int kNoAddress = EHOSTUNREACH;  // of an allowed name, or nobody could tell
 
 bool has_family(const std::vector<Address>& addresses, Address::Family family) {
-  return std::ranges::any_of(addresses,
-                             [&](const Address& one) { return one.family == family; });
+  return std::ranges::any_of(addresses, [&](const Address& one) { return one.family == family; });
 }
 
 }  // namespace

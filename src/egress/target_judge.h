@@ -38,9 +38,9 @@ class TargetJudge {
     int error = 0;
   };
   Judged judge(const NetRules& net, const Endpoint& target, Connection& attempt);
-  // The same of a host that is known by its name, for addresses of `family`, or of any. Inside every
-  // name has an IPv6 address where the host has one, and some programs try no address but the first:
-  // a name without IPv6 is reached by IPv4, to which sockets of IPv6 connect as well.
+  // The same of a host that is known by its name, for addresses of `family`, or of any. Inside
+  // every name has an IPv6 address where the host has one, and some programs try no address but the
+  // first: a name without IPv6 is reached by IPv4, to which sockets of IPv6 connect as well.
   Judged judge_name(const NetRules& net, const std::string& name, std::uint16_t port,
                     std::optional<Address::Family> family, Connection& attempt);
   // The name that an address of a program stands for.
