@@ -237,14 +237,14 @@ def namespaces_at_a_bound(world, bound: int) -> tuple[int, str]:
     """How many sandboxes come up where so many network namespaces are permitted, and what the next one is told."""
     script = f"""echo {bound} > /proc/sys/user/max_net_namespaces || exit 3
 exec setpriv --inh-caps=-all --ambient-caps=-all sh -c '
-up() {{ "$0" run --policy workspace -- sh -c "echo up; exec sleep 36000"; }}
+up() {{ exec "$0" run --policy workspace -- sh -c "echo up; exec sleep 36000"; }}
 for i in $(seq {bound + 4}); do
   mkfifo up.$i; up > up.$i 2> err.$i & pids="$pids $!"
   read word < up.$i || true
   [ "$word" = up ] || {{ cat err.$i >&2; break; }}
   word=; echo up
 done
-kill $pids; wait' {world.cordon}"""
+kill $pids 2>/dev/null; wait' {world.cordon}"""
     done = world.execute(["unshare", "--user", "--map-current-user", "--keep-caps", "sh", "-c", script], timeout=fleet.HOUR)
     assert done.status != 3, done.account()
     return done.out.count("up"), done.err
