@@ -63,16 +63,39 @@ std::vector<std::string> files_of_command(const SecretRule& source, const Caller
   return files;
 }
 
-// Whether a variable may lead a program to a place: a list of paths, an option, an address.
-bool names_a_place(std::string_view value, const Caller& caller, const std::vector<Grant>& write) {
-  constexpr std::string_view kSigns = " \t\n:=,;'\"";
-  PathTrace trace;
-  while (!value.empty()) {
-    const std::size_t end = std::min(value.find_first_of(kSigns), value.size());
-    const std::string word(value.substr(0, end));
-    if (word.starts_with('/') && replaceable_by(write, trace.to(word), caller.config_directory))
+constexpr std::string_view kSigns = " \t\n:=,;'\"";
+
+// Whether that directory, or something in it, is written anywhere in a text: behind "-I" as well.
+bool mentions(std::string_view text, std::string_view directory) {
+  for (std::size_t at = text.find(directory); at != std::string_view::npos;
+       at = text.find(directory, at + 1)) {
+    const std::size_t end = at + directory.size();
+    if (end == text.size() || text[end] == '/' || kSigns.find(text[end]) != std::string_view::npos)
       return true;
-    value.remove_prefix(std::min(end + 1, value.size()));
+  }
+  return false;
+}
+
+// Whether a variable may lead a program to a place that the command can write: a list of paths, an
+// option, an address. The names of directories hold any sign themselves, so each part of a list is
+// taken whole, and divided at every sign.
+bool names_a_place(std::string_view value, const Caller& caller, const std::vector<Grant>& write) {
+  const auto is_mentioned = [&](const Grant& grant) {
+    return mentions(value, grant.path) || mentions(value, grant.lexical);
+  };
+  if (std::ranges::any_of(write, is_mentioned)) return true;
+  PathTrace trace;
+  const auto is_replaceable = [&](std::string_view text) {
+    return text.starts_with('/') &&
+           replaceable_by(write, trace.to(std::string(text)), caller.config_directory) != nullptr;
+  };
+  for (const std::string_view part : split(value, ':')) {
+    if (is_replaceable(part)) return true;
+    for (std::string_view left = part; !left.empty();) {
+      const std::size_t end = std::min(left.find_first_of(kSigns), left.size());
+      if (is_replaceable(left.substr(0, end))) return true;
+      left.remove_prefix(std::min(end + 1, left.size()));
+    }
   }
   return false;
 }

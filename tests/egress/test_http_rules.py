@@ -262,23 +262,25 @@ printf 'open("{seen}", "a").write("evil")\\n' > src/json.py
 """
 
 
-def test_what_the_program_of_a_secret_starts_and_loads_is_not_the_commands(net, trust):
+@pytest.mark.parametrize("name", ["work", "my work, = 'here'"])
+def test_what_the_program_of_a_secret_starts_and_loads_is_not_the_commands(net, trust, name):
     """`env python3` is found on PATH, and what Python imports by PYTHONPATH: both begin in the project here, as they do
     with an environment activated in it."""
     tools, seen = net.make_directory(net.home / "tools"), net.home / "started"
     tell = net.write(tools / "tell", PYTHON_TELLS.format(seen=str(seen), secret=SECRET), 0o755)
-    for name in ("bin", "src"):
-        net.make_directory(net.project / name)
+    work = net.make_directory(net.project / name)
+    for below in ("bin", "src"):
+        net.make_directory(work / below)
     text = RULES.replace('base =', 'secret = "api-key"\nbase =').replace('"GET /redirect"', '"GET /status/*"')
     policy = operators(net, text + secret_at("command:tell"))
-    env = {**trust, "PATH": f"{net.project}/bin:{tools}:/usr/bin:/bin", "PYTHONPATH": f"{net.project}/src"}
+    env = {**trust, "PATH": f"{work}/bin:{tools}:/usr/bin:/bin", "PYTHONPATH": f"{work}/src"}
     done, report = net.report("sh", "-c", PLANTED.format(seen=seen) + 'exec /usr/bin/python3 -E -c "$0" "$@"', ASK,
-                              "GET /status/401", "GET /v1/a", options=["--policy", policy], env=env)
+                              "GET /status/401", "GET /v1/a", options=["--policy", policy], env=env, cwd=work)
     assert [r["status"] for r in report["requests"]] == [401, 200], done.account()
     assert digest_of(done.out.splitlines()[1]) == sha256(SECRET), done.account()
     assert seen.read_text().splitlines() == ["told"] * 2
     # Control: somebody who starts it outside, with these variables, starts what was planted.
-    net.bare("sh", "-c", PLANTED.format(seen=seen) + str(tell), env=env)
+    net.bare("sh", "-c", PLANTED.format(seen=seen) + str(tell), env=env, cwd=work)
     assert "evil" in seen.read_text()
 
 
