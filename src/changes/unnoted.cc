@@ -50,20 +50,19 @@ Result<std::map<std::string, std::set<std::string>>> noted_names(const std::stri
 
 Result<std::vector<Unnoted>> find_unnoted(const std::string& state_directory) {
   const std::string handoff = handoff_directory(state_directory);
-  CORDON_TRY(noted, noted_names(handoff));
   std::vector<Unnoted> found;
   for (const std::string& run : names_at(handoff)) {
-    if (!is_run_id(run)) continue;
+    // A run that is at work, or ends just now, notes them in a moment.
+    if (!is_run_id(run) || !RunLock::take(state_directory, run)) continue;
     const std::string place = join(handoff, run);
-    std::vector<Unnoted> of_run;
-    for (const std::string& name : names_at(place)) {
-      if (!noted[run].contains(name))
-        of_run.push_back({run, join(place, name), handoff_path(name)});
-    }
-    // A run that ends just now notes them in a moment.
-    if (of_run.empty() || !RunLock::take(state_directory, run)) continue;
-    std::ranges::move(of_run, std::back_inserter(found));
+    for (const std::string& name : names_at(place))
+      found.push_back({run, join(place, name), handoff_path(name)});
   }
+  // Read last: what those runs noted before they ended is in them.
+  CORDON_TRY(noted, noted_names(handoff));
+  std::erase_if(found, [&](const Unnoted& one) {
+    return noted[one.run_id].contains(std::string(basename(one.kept)));
+  });
   return found;
 }
 

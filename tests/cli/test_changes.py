@@ -398,7 +398,7 @@ export XDG_STATE_HOME={disk}/state; mkfifo {world.trusted}/go
     < {world.trusted}/go > {world.trusted}/said 2> {world.trusted}/err &
 exec 8> {world.trusted}/go
 until grep -q written {world.trusted}/said; do sleep 0.05; done
-dd if=/dev/zero of={disk}/full bs=4K 2> {world.trusted}/dd || true
+! dd if=/dev/zero of={disk}/full bs=4K 2> {world.trusted}/dd || exit 9
 echo >&8; wait $!
 rm {disk}/full; {cordon} run -- true 2> {world.trusted}/recovered
 {cordon} changes list --json > {world.trusted}/json; {cordon} changes list
@@ -408,6 +408,7 @@ rm {disk}/full; {cordon} run -- true 2> {world.trusted}/recovered
 """)
     said = (world.trusted / "err").read_text()
     assert "unchecked: " in said and "No space left" in said, said
+    assert "No space left" in (world.trusted / "dd").read_text(), "the control: the disk was full"
     assert done.out.splitlines()[-1] == "precious", done.account()
     [line] = [line for line in done.out.splitlines() if line.startswith("not noted: ")]
     assert "moved away .vscode and could not write it down" in line, done.account()
